@@ -30,6 +30,7 @@ struct listed {
 static const struct listed listed[] = {
 	{ "SANDBOX", "sandbox", "list" },
 	{ "ID", "id", "ps" },
+	{ "AGENT", "agent", "agent list" },
 };
 
 /* Find what the first operand of a command is of these; NULL: nothing. */
@@ -283,7 +284,7 @@ static void print_bash_words(const struct command *command)
 	(void)printf("%s--help'\n", command->options.has_recent ? "-1 -2 " : "");
 	find_first_words(command, words);
 	if (of)
-		(void)printf("\t\twords=$(msp %s -q 2>/dev/null)\n", of->verb);
+		(void)printf("\t\twords=\"$(msp %s -q 2>/dev/null) %s\"\n", of->verb, words);
 	else if (words[0])
 		(void)printf("\t\twords='%s'\n", words);
 	if (!of && command->actions.count > 0)
@@ -322,6 +323,7 @@ static const char zsh_head[] =
 	"_msp_sandbox() { _msp_listed \"$(msp list -q 2>/dev/null)\" }\n"
 	"_msp_run() { _msp_listed \"$(msp list -q 2>/dev/null)\" -1 -2 }\n"
 	"_msp_id() { _msp_listed \"$(msp ps -q 2>/dev/null)\" }\n"
+	"_msp_agent() { _msp_listed \"$(msp agent list -q 2>/dev/null)\" list status }\n"
 	"_msp_profiles() { _msp_listed \"$(" PROFILES ")\" }\n"
 	"_msp() {\n"
 	"\tlocal context state line\n"
@@ -448,8 +450,9 @@ static void print_fish_words(const struct command *command)
 
 	find_first_words(command, words);
 	if (of)
-		format_text(words, sizeof(words), "%s(msp %s -q 2>/dev/null)",
-			    command->options.has_recent ? "-1 -2 " : "", of->verb);
+		format_append(words, sizeof(words), "%s%s(msp %s -q 2>/dev/null)",
+			      words[0] ? " " : "", command->options.has_recent ? "-1 -2 " : "",
+			      of->verb);
 	if (!words[0])
 		return;
 	(void)printf("complete -c msp -n '__fish_seen_subcommand_from %s' -a '%s' -d '%s'\n",

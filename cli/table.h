@@ -10,7 +10,7 @@
 /* The names of all commands, in the order of the help: a line for each group. */
 /* clang-format off */
 #define COMMANDS(ROW)                                                                              \
-	ROW(run) ROW(shell) ROW(exec) ROW(ps) ROW(attach) ROW(wait) ROW(kill) ROW(bridge) ROW(cp)  \
+	ROW(run) ROW(agent) ROW(shell) ROW(exec) ROW(ps) ROW(attach) ROW(wait) ROW(kill) ROW(bridge) ROW(cp)  \
 	ROW(create) ROW(list) ROW(logs) ROW(stop) ROW(destroy) ROW(checkpoint) ROW(checkpoints)    \
 		ROW(rollback) ROW(fork) ROW(forget)                                                \
 	ROW(diff) ROW(apply) ROW(undo)                                                             \

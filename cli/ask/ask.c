@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "ask/progress.h"
@@ -383,22 +384,45 @@ static const struct conversation_rules person_rules = {
 	.is_over = is_over,
 };
 
-int ask_person(void *context, const char *text, bool *ret_is_yes)
+/* Print a text and read a line. 0, or the exit code of a conversation that is over. */
+static int read_line(struct asking *asking, const char *text, const char *choice)
 {
-	struct asking *asking = context;
-
-	*ret_is_yes = false;
 	(void)fflush(stdout);
-	(void)fprintf(stderr, "%s [y/N] ", text);
+	(void)fprintf(stderr, "%s [%s] ", text, choice);
 	asking->is_answered = false;
 	asking->line[0] = '\0'; /* no earlier answer may count */
 	conversation_run(&asking->talk, &person_rules);
-	if (!asking->is_answered) {
-		(void)fputc('\n', stderr);
-		return judge_conversation(asking);
+	if (asking->is_answered)
+		return 0;
+	(void)fputc('\n', stderr);
+	return judge_conversation(asking);
+}
+
+int ask_words(struct asking *asking, const char *text, const char *const words[], size_t count,
+	      size_t *ret)
+{
+	char choice[128] = "";
+	int code;
+
+	for (size_t i = 0; i < count; i++)
+		format_append(choice, sizeof(choice), "%s%s", i > 0 ? " / " : "", words[i]);
+	code = read_line(asking, text, choice);
+	asking->line[strcspn(asking->line, "\r\n")] = '\0';
+	*ret = count;
+	for (size_t i = 0; i < count && !code && asking->line[0]; i++) {
+		if (strncasecmp(asking->line, words[i], strlen(asking->line)) == 0)
+			*ret = i;
 	}
-	*ret_is_yes = confirm_is_yes(asking->line);
-	return 0;
+	return code;
+}
+
+int ask_person(void *context, const char *text, bool *ret_is_yes)
+{
+	struct asking *asking = context;
+	const int code = read_line(asking, text, "y/N");
+
+	*ret_is_yes = !code && confirm_is_yes(asking->line);
+	return code;
 }
 
 /* --- the question itself ---------------------------------------------------------------------- */
@@ -545,56 +569,4 @@ int ask_once(const struct attach_options *options, struct question *question,
 bool ask_is_over(const struct asking *asking)
 {
 	return asking->attachment.channel < 0;
-}
-
-/* --- a checkpoint by its name --------------------------------------------------------------- */
-
-struct named {
-	const char *name;
-	uint32_t number;
-};
-
-static void on_named(void *context, const struct ipc_checkpoint_info *info)
-{
-	struct named *named = context;
-
-	if (strcmp(info->name, named->name) == 0)
-		named->number = info->number;
-}
-
-bool ask_is_number(const char *word, uint32_t *ret)
-{
-	uint64_t number = 0;
-
-	for (const char *c = word; *c != '\0'; c++) {
-		if (*c < '0' || *c > '9' || number > UINT32_MAX)
-			return false;
-		number = number * 10 + (uint64_t)(*c - '0');
-	}
-	*ret = (uint32_t)number;
-	return number > 0 && number <= UINT32_MAX;
-}
-
-int ask_for_checkpoint(struct asking *asking, const char *sandbox, const char *checkpoint,
-		       uint32_t *ret)
-{
-	static const struct ask_handlers list_handlers = { .on_checkpoint = on_named };
-	static struct question question = { .kind = ASK_CHECKPOINT };
-	struct named named = { .name = checkpoint, .number = 0 };
-	int code;
-
-	if (ask_is_number(checkpoint, ret))
-		return 0;
-	question.is.checkpoint.operation = CHECKPOINT_LIST;
-	question.words = (struct refusal_words){ .sandbox = sandbox };
-	code = ask(asking, &question, &list_handlers, &named);
-	if (code)
-		return code;
-	if (named.number == 0)
-		return log_fail(MSP_EXIT_USAGE,
-				"sandbox '%s' has no checkpoint '%s': 'msp checkpoints %s' shows "
-				"those that there are",
-				sandbox, checkpoint, sandbox);
-	*ret = named.number;
-	return 0;
 }

@@ -117,6 +117,11 @@ int ask_once(const struct attach_options *options, struct question *question,
  * with y or yes, or does not. 0, or the exit code of a signal or of a supervisor that has gone. */
 int ask_person(void *asking, const char *text, bool *ret_is_yes);
 
+/* Ask for one of these words, whose first letters differ, at that terminal. *ret is the index of
+ * the word that the answer begins, or `count`: of none. As above. */
+int ask_words(struct asking *asking, const char *text, const char *const words[], size_t count,
+	      size_t *ret);
+
 /* Be done with it. Returns `code`, or what is worse. */
 int ask_end(struct asking *asking, int code);
 
@@ -125,13 +130,5 @@ bool ask_is_elsewhere(const struct asking *asking);
 
 /* Is the conversation over, so that nothing more can be asked? */
 bool ask_is_over(const struct asking *asking);
-
-/* Is this word the number of a checkpoint? */
-bool ask_is_number(const char *word, uint32_t *ret);
-
-/* A checkpoint of a sandbox by its number or name. 0 with the number in `ret`, or the
- * exit code, and a line was said. */
-int ask_for_checkpoint(struct asking *asking, const char *sandbox, const char *checkpoint,
-		       uint32_t *ret);
 
 #endif

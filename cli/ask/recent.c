@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ask/recent.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "ask/project.h"
+#include "ask/state_file.h"
 #include "common/fd.h"
 #include "common/ipc/ipc_refused.h"
 #include "common/ipc/refusal.h"
@@ -23,7 +19,6 @@
 #include "show/quote.h"
 
 #define FILE_NAME "runs"
-#define FILE_MAX (4 << 20)
 #define RUNS_MAX 1000
 #define PROJECT_RUNS_MAX 99 /* -99 is the last one that has a name */
 
@@ -62,95 +57,30 @@ static void remove_run(struct runs *runs, size_t at)
 	memmove(&runs->list[at], &runs->list[at + 1], (runs->count - at) * sizeof(runs->list[0]));
 }
 
-/* Undo escape_path(), in place. */
-static void restore_path(char *path)
-{
-	char *to = path;
-
-	for (; *path != '\0'; path++) {
-		if (*path == '\\' && path[1] != '\0') {
-			path++;
-			*to++ = *path == 'n' ? '\n' : *path;
-		} else {
-			*to++ = *path;
-		}
-	}
-	*to = '\0';
-}
-
-/* A line has one path, whatever is in its name. */
-static void escape_path(struct buffer *text, const char *path)
-{
-	for (; *path != '\0'; path++) {
-		if (*path == '\n')
-			buffer_append_text(text, "\\n");
-		else if (*path == '\\')
-			buffer_append_text(text, "\\\\");
-		else
-			buffer_append(text, path, 1);
-	}
-}
-
 /* Take a line that is an id and a path: a writer may have been killed. */
-static void read_line(struct runs *runs, char *line)
+static void read_line(void *context, char *line)
 {
 	char *path = strchr(line, ' ');
 
 	if (!path || path[1] != '/')
 		return;
 	*path++ = '\0';
-	restore_path(path);
+	state_file_restore(path);
 	if (is_id(line))
-		add_run(runs, line, path);
-}
-
-/* Read all of the file with a NUL behind. 0 or -errno. */
-static int read_file(int file, struct buffer *ret)
-{
-	char piece[8192];
-	ssize_t got;
-
-	while ((got = pread(file, piece, sizeof(piece), (off_t)ret->size)) > 0 &&
-	       ret->size < FILE_MAX)
-		buffer_append(ret, piece, (size_t)got);
-	return got < 0 ? -errno : 0;
-}
-
-/* Take the complete lines. 0 or -errno. */
-static int read_runs(struct runs *runs)
-{
-	struct buffer text = { 0 };
-	const int error = read_file(runs->file, &text);
-	char *end;
-
-	for (char *line = text.bytes; !error && line && line < text.bytes + text.size;
-	     line = end + 1) {
-		end = memchr(line, '\n', (size_t)(text.bytes + text.size - line));
-		if (!end)
-			break;
-		*end = '\0';
-		read_line(runs, line);
-	}
-	buffer_done(&text);
-	return error;
+		add_run(context, line, path);
 }
 
 static int write_runs(const struct runs *runs)
 {
 	struct buffer text = { 0 };
-	ssize_t written;
 	int error;
 
 	for (size_t i = 0; i < runs->count; i++) {
 		buffer_format(&text, "%s ", runs->list[i].id);
-		escape_path(&text, runs->list[i].workspace);
+		state_file_escape(&text, runs->list[i].workspace);
 		buffer_append(&text, "\n", 1);
 	}
-	errno = 0;
-	written = text.size > 0 ? pwrite(runs->file, text.bytes, text.size, 0) : 0;
-	error = written != (ssize_t)text.size                  ? errno ? -errno : -EIO
-		: ftruncate(runs->file, (off_t)text.size) == 0 ? 0
-							       : -errno;
+	error = state_file_write(runs->file, &text);
 	buffer_done(&text);
 	return error;
 }
@@ -158,24 +88,8 @@ static int write_runs(const struct runs *runs)
 /* Open, lock and read the file. 0, or -errno and a phrase in `text`. */
 static int open_runs(struct runs *runs, char text[STATE_PLACE_TEXT_MAX])
 {
-	char path[IPC_PATH_MAX];
-	int directory;
-	int error;
-
 	*runs = (struct runs){ .file = -1 };
-	if (!state_place_find(STATE_PLACE_ALL, path, text))
-		return -ENOENT;
-	directory = state_place_open(path, true, text);
-	if (directory < 0)
-		return directory;
-	runs->file = openat(directory, FILE_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
-			    S_IRUSR | S_IWUSR);
-	error = runs->file < 0 || flock(runs->file, LOCK_EX) != 0 ? -errno : read_runs(runs);
-	if (error)
-		format_text(text, STATE_PLACE_TEXT_MAX, "%.500s/" FILE_NAME ": %s", path,
-			    errno_text(-error));
-	fd_close(&directory);
-	return error;
+	return state_file_open(FILE_NAME, read_line, runs, &runs->file, text);
 }
 
 static void close_runs(struct runs *runs)

@@ -2,7 +2,10 @@
  *
  * `msp checkpoint`, `checkpoints`, `rollback`, `fork` and `forget`: states of a sandbox's files.
  */
+#include "commands/checkpoints.h"
+
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "ask/ask.h"
@@ -17,6 +20,60 @@
 #include "show/print.h"
 #include "show/rows.h"
 #include "show/sandbox_text.h"
+
+/* --- a checkpoint by its name --------------------------------------------------------------- */
+
+struct named {
+	const char *name;
+	uint32_t number;
+};
+
+static void on_named(void *context, const struct ipc_checkpoint_info *info)
+{
+	struct named *named = context;
+
+	if (strcmp(info->name, named->name) == 0)
+		named->number = info->number;
+}
+
+bool checkpoints_is_number(const char *word, uint32_t *ret)
+{
+	uint64_t number = 0;
+
+	for (const char *c = word; *c != '\0'; c++) {
+		if (*c < '0' || *c > '9' || number > UINT32_MAX)
+			return false;
+		number = number * 10 + (uint64_t)(*c - '0');
+	}
+	*ret = (uint32_t)number;
+	return number > 0 && number <= UINT32_MAX;
+}
+
+int checkpoints_find(struct asking *asking, const char *sandbox, const char *checkpoint,
+		     uint32_t *ret)
+{
+	static const struct ask_handlers list_handlers = { .on_checkpoint = on_named };
+	static struct question question = { .kind = ASK_CHECKPOINT };
+	struct named named = { .name = checkpoint, .number = 0 };
+	int code;
+
+	if (checkpoints_is_number(checkpoint, ret))
+		return 0;
+	question.is.checkpoint.operation = CHECKPOINT_LIST;
+	question.words = (struct refusal_words){ .sandbox = sandbox };
+	code = ask(asking, &question, &list_handlers, &named);
+	if (code)
+		return code;
+	if (named.number == 0)
+		return log_fail(MSP_EXIT_USAGE,
+				"sandbox '%s' has no checkpoint '%s': 'msp checkpoints %s' shows "
+				"those that there are",
+				sandbox, checkpoint, sandbox);
+	*ret = named.number;
+	return 0;
+}
+
+/* --- the commands ----------------------------------------------------------------------------- */
 
 struct checkpoint_options {
 	struct attach_options attach;
@@ -101,7 +158,7 @@ static bool choose_checkpoint(const struct command *command, struct work *work, 
 		return false;
 	}
 	work->question.words.checkpoint = word;
-	if (word && !ask_is_number(word, &wanted->number))
+	if (word && !checkpoints_is_number(word, &wanted->number))
 		format_text(wanted->of, sizeof(wanted->of), "%s", word);
 	return true;
 }

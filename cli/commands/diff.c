@@ -9,6 +9,7 @@
 
 #include "ask/ask.h"
 #include "ask/progress.h"
+#include "commands/checkpoints.h"
 #include "commands/chosen.h"
 #include "commands/elsewhere.h"
 #include "commands/review.h"
@@ -254,7 +255,7 @@ static int diff_with(const struct diff_options *options, const char *sandbox, co
 		wanted->flags |= CHANGES_IGNORED_TOO;
 	if (options->since) {
 		wanted->flags |= CHANGES_FROM_CHECKPOINT;
-		code = ask_for_checkpoint(asking, sandbox, options->since, &wanted->number);
+		code = checkpoints_find(asking, sandbox, options->since, &wanted->number);
 	}
 	if (!code)
 		code = ask(asking, &question, &handlers, &showing);

@@ -111,18 +111,22 @@ static void renew_set(const struct kept_sets *sets, const char *suffix)
 		(void)utimensat(sets->directory, suffix, NULL, AT_SYMLINK_NOFOLLOW);
 }
 
+static bool has_content(const struct kept_sets *sets, const char *suffix,
+			const struct kept_content *content)
+{
+	static char other[sizeof(content->bytes)];
+	int fd FD_OWNED =
+		openat(sets->directory, suffix, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	const ssize_t size = fd < 0 ? -1 : read(fd, other, sizeof(other));
+
+	return size == (ssize_t)content->size && memcmp(other, content->bytes, content->size) == 0;
+}
+
 /* Find the set with this content. */
 static const char *find_same(const struct kept_sets *sets, const struct kept_content *content)
 {
-	static char other[sizeof(content->bytes)];
-
 	for (uint32_t i = 0; i < sets->count; i++) {
-		int fd FD_OWNED = openat(sets->directory, sets->suffixes[i],
-					 O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-		const ssize_t size = fd < 0 ? -1 : read(fd, other, sizeof(other));
-
-		if (size != (ssize_t)content->size ||
-		    memcmp(other, content->bytes, content->size) != 0)
+		if (!has_content(sets, sets->suffixes[i], content))
 			continue;
 		renew_set(sets, sets->suffixes[i]);
 		return sets->suffixes[i];
@@ -196,22 +200,36 @@ static void remove_unused(struct kept_sets *sets)
 
 /* --- keeping ---------------------------------------------------------------------------------- */
 
+/* Write a set that is complete when it has its name, in the place of one of this name. */
 static int write_set(const struct kept_sets *sets, const struct kept_content *content,
-		     char ret[SUFFIX_MAX])
+		     const char *suffix)
+{
+	int fd FD_OWNED =
+		openat(sets->directory, NEW_NAME,
+		       O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
+	int error = fd < 0 ? -errno : fd_write_all(fd, content->bytes, content->size);
+
+	if (!error && renameat(sets->directory, NEW_NAME, sets->directory, suffix) != 0)
+		error = -errno;
+	return error;
+}
+
+static int add_set(const struct kept_sets *sets, const struct kept_content *content,
+		   char ret[SUFFIX_MAX])
 {
 	uint8_t bytes[SUFFIX_BYTES];
-	int fd FD_OWNED = -1;
-	int error;
 
 	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
 		return -EIO;
 	format_hex(bytes, sizeof(bytes), ret);
-	fd = openat(sets->directory, NEW_NAME,
-		    O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
-	error = fd < 0 ? -errno : fd_write_all(fd, content->bytes, content->size);
-	if (!error && renameat(sets->directory, NEW_NAME, sets->directory, ret) != 0)
-		error = -errno;
-	return error;
+	return write_set(sets, content, ret);
+}
+
+static int refuse_write(const char *asker, int error, char text[CONFIG_TEXT_MAX])
+{
+	return format_fail(MSP_EXIT_REFUSED, text, CONFIG_TEXT_MAX,
+			   "%s: the paths cannot be kept in the state directory: %s", asker,
+			   errno_text(-error));
 }
 
 static int keep_content(struct kept_sets *sets, const struct kept_content *content,
@@ -233,11 +251,30 @@ static int keep_content(struct kept_sets *sets, const struct kept_content *conte
 			"%s: sandboxes that last show %d different sets of paths "
 			"already: destroy one of these sandboxes, or give the same paths",
 			asker, SETS_MAX);
-	error = write_set(sets, content, ret);
-	return error ? format_fail(MSP_EXIT_REFUSED, text, CONFIG_TEXT_MAX,
-				   "%s: the paths cannot be kept in the state directory: %s", asker,
-				   errno_text(-error))
-		     : 0;
+	error = add_set(sets, content, ret);
+	return error ? refuse_write(asker, error, text) : 0;
+}
+
+/* List the sets, and write the content of another. 0, or the exit code with a line in `text`. */
+static int begin_keeping(const struct kept_wish *wish, struct kept_sets *sets,
+			 struct kept_content *content, char text[CONFIG_TEXT_MAX])
+{
+	char problem[STATE_PLACE_TEXT_MAX] = "";
+
+	if (list_sets(sets, problem) != 0)
+		return format_fail(MSP_EXIT_REFUSED, text, CONFIG_TEXT_MAX, "%s: %s", wish->asker,
+				   problem);
+	if (strlen(wish->profile) > PROFILE_LONGEST)
+		return format_fail(MSP_EXIT_USAGE, text, CONFIG_TEXT_MAX,
+				   "%s: the name of the profile '%s' is too long: it may have at "
+				   "most %zu characters for a sandbox that lasts",
+				   wish->asker, wish->profile, PROFILE_LONGEST);
+	if (fill_content(wish, content))
+		return 0;
+	return format_fail(MSP_EXIT_USAGE, text, CONFIG_TEXT_MAX,
+			   "%s: the paths are too long, more than %d bytes in all: show a "
+			   "folder that they are in",
+			   wish->asker, (int)sizeof(content->bytes));
 }
 
 int kept_binds_add(const struct kept_wish *wish, char ret[IPC_NAME_MAX], bool *ret_is_new,
@@ -245,25 +282,35 @@ int kept_binds_add(const struct kept_wish *wish, char ret[IPC_NAME_MAX], bool *r
 {
 	static struct kept_content content;
 	static struct kept_sets sets;
-	char suffix[SUFFIX_MAX] = "", problem[STATE_PLACE_TEXT_MAX] = "";
-	int code = list_sets(&sets, problem);
+	char suffix[SUFFIX_MAX] = "";
+	int code = begin_keeping(wish, &sets, &content, text);
 
-	if (code)
-		code = format_fail(MSP_EXIT_REFUSED, text, CONFIG_TEXT_MAX, "%s: %s", wish->asker,
-				   problem);
-	else if (strlen(wish->profile) > PROFILE_LONGEST)
-		code = format_fail(MSP_EXIT_USAGE, text, CONFIG_TEXT_MAX,
-				   "%s: the name of the profile '%s' is too long: it may have at "
-				   "most %zu characters for a sandbox that lasts",
-				   wish->asker, wish->profile, PROFILE_LONGEST);
-	else if (!fill_content(wish, &content))
-		code = format_fail(MSP_EXIT_USAGE, text, CONFIG_TEXT_MAX,
-				   "%s: the paths are too long, more than %d bytes in all: show a "
-				   "folder that they are in",
-				   wish->asker, (int)sizeof(content.bytes));
-	else
+	if (!code)
 		code = keep_content(&sets, &content, wish->asker, suffix, ret_is_new, text);
 	format_text(ret, IPC_NAME_MAX, "%s" PLAN_KEPT "%s", wish->profile, suffix);
+	fd_close(&sets.directory);
+	return code;
+}
+
+int kept_binds_renew(const struct kept_wish *wish, const char *name, char text[CONFIG_TEXT_MAX])
+{
+	static struct kept_content content;
+	static struct kept_sets sets;
+	const size_t size = strlen(wish->profile);
+	const char *suffix = name + size + 1;
+	int code = begin_keeping(wish, &sets, &content, text);
+
+	if (!code && (strlen(name) != size + sizeof(PLAN_KEPT) - 1 + SUFFIX_MAX - 1 ||
+		      strncmp(name, wish->profile, size) != 0 || name[size] != PLAN_KEPT[0] ||
+		      !is_suffix(suffix)))
+		code = format_fail(MSP_EXIT_USAGE, text, CONFIG_TEXT_MAX,
+				   "%s: '%s' is no profile of a set for '%s'", wish->asker, name,
+				   wish->profile);
+	if (!code && !has_content(&sets, suffix, &content)) {
+		const int error = write_set(&sets, &content, suffix);
+
+		code = error ? refuse_write(wish->asker, error, text) : 0;
+	}
 	fd_close(&sets.directory);
 	return code;
 }

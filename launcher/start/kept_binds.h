@@ -38,4 +38,8 @@ struct kept_wish {
 int kept_binds_add(const struct kept_wish *wish, char ret[IPC_NAME_MAX], bool *ret_is_new,
 		   char text[CONFIG_TEXT_MAX]);
 
+/* Replace the set of the derived profile `name`, whose sandboxes show other paths from their next
+ * start on: an agent was installed anew, or has another key. As above. */
+int kept_binds_renew(const struct kept_wish *wish, const char *name, char text[CONFIG_TEXT_MAX]);
+
 #endif

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A model on the loopback that follows a script. It speaks the APIs of the three companies whose
-agents the terminal sessions run: Anthropic's Messages, OpenAI's Responses and Google's Gemini, each
+"""A model on the loopback that follows a script. It speaks the APIs of the agents that the terminal
+sessions run: Anthropic's Messages, OpenAI's Responses and Chat Completions, and Google's Gemini, each
 as a stream. It is also the agents' proxy, and refuses every way out. Nothing here is a test."""
 import http.server
 import json
@@ -24,6 +24,11 @@ class Anthropic:
     """Messages, with the name `mcp__SERVER__TOOL`."""
 
     PATH = re.compile(r"/v1/messages$")
+    KEY = "x-api-key"
+
+    @staticmethod
+    def name(server, tool):
+        return {"name": f"mcp__{server}__{tool}" if server else tool}
 
     @staticmethod
     def results(asked):
@@ -36,8 +41,7 @@ class Anthropic:
         block = {"type": "text", "text": ""}
         delta = {"type": "text_delta", "text": text}
         if call:
-            block = {"type": "tool_use", "id": f"toolu_{number}", "name": "mcp__msp__" + call[0],
-                     "input": {}}
+            block = {"type": "tool_use", "id": f"toolu_{number}", **call[0], "input": {}}
             delta = {"type": "input_json_delta", "partial_json": json.dumps(call[1])}
         usage = {"input_tokens": 10, "output_tokens": 10}
         return [
@@ -56,31 +60,95 @@ class OpenAi:
     """Responses, with the tool in a namespace `mcp__SERVER`."""
 
     PATH = re.compile(r"/responses$")
+    KEY = "authorization"
+
+    @staticmethod
+    def name(server, tool):
+        return {"namespace": f"mcp__{server}", "name": tool} if server else {"name": tool}
 
     @staticmethod
     def results(asked):
         return ["\n".join(_texts(part["output"])) for part in asked["input"]
-                if part["type"] == "function_call_output"]
+                if part.get("type") in ("function_call_output", "custom_tool_call_output")]
 
     @staticmethod
     def answer(number, call, text):
         item = {"type": "message", "role": "assistant", "id": f"msg_{number}",
-                "content": [{"type": "output_text", "text": text}]}
-        if call:
+                "content": [{"type": "output_text", "text": text, "annotations": []}]}
+        if call and isinstance(call[1], str):  # a tool that takes a text, such as a program
+            item = {"type": "custom_tool_call", "id": f"ctc_{number}", "call_id": f"call_{number}",
+                    **call[0], "input": call[1]}
+        elif call:
             item = {"type": "function_call", "id": f"fc_{number}", "call_id": f"call_{number}",
-                    "namespace": "mcp__msp", "name": call[0], "arguments": json.dumps(call[1])}
-        response = {"id": f"resp_{number}", "usage": {
-            "input_tokens": 10, "input_tokens_details": None, "output_tokens": 10,
-            "output_tokens_details": None, "total_tokens": 20}}
-        return [{"type": "response.created", "response": {"id": f"resp_{number}"}},
+                    "status": "completed", **call[0], "arguments": json.dumps(call[1])}
+        place = {"output_index": 0, "item_id": item["id"]}
+        if call:
+            kind = "custom_tool_call_input" if "input" in item else "function_call_arguments"
+            delta = {"type": f"response.{kind}.delta", **place,
+                     "delta": item.get("input") or item.get("arguments")}
+            empty = {**item, "input" if "input" in item else "arguments": ""}
+        else:
+            delta = {"type": "response.output_text.delta", **place, "content_index": 0,
+                     "delta": text}
+            empty = {**item, "content": []}
+        response = {"id": f"resp_{number}", "object": "response", "created_at": 1,
+                    "model": "scripted"}
+        usage = {"input_tokens": 10, "input_tokens_details": None, "output_tokens": 10,
+                 "output_tokens_details": None, "total_tokens": 20}
+        return [{"type": "response.created", "response": response},
+                {"type": "response.output_item.added", "output_index": 0, "item": empty}, delta,
                 {"type": "response.output_item.done", "output_index": 0, "item": item},
-                {"type": "response.completed", "response": response}]
+                {"type": "response.completed", "response": {**response, "usage": usage}}]
+
+
+class OpenAiChat:
+    """Chat Completions, which agents also speak to local models."""
+
+    PATH = re.compile(r"/chat/completions$")
+    KEY = "authorization"
+
+    @staticmethod
+    def name(server, tool):
+        return {"name": f"mcp__{server}__{tool}" if server else tool}
+
+    @staticmethod
+    def results(asked):
+        return ["\n".join(_texts(message["content"])) for message in asked["messages"]
+                if message["role"] == "tool"]
+
+    @staticmethod
+    def answer(number, call, text):
+        delta = {"role": "assistant", "content": text}
+        if call:
+            delta = {"role": "assistant", "tool_calls": [{
+                "index": 0, "id": f"call_{number}", "type": "function",
+                "function": {**call[0], "arguments": json.dumps(call[1])}}]}
+        common = {"id": f"chat_{number}", "object": "chat.completion.chunk", "created": 1,
+                  "model": "scripted"}
+        usage = {"prompt_tokens": 10, "completion_tokens": 10, "total_tokens": 20}
+        reason = "tool_calls" if call else "stop"
+        return [{**common, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]},
+                {**common, "choices": [{"index": 0, "delta": {}, "finish_reason": reason}]},
+                {**common, "choices": [], "usage": usage}]
+
+    @classmethod
+    def whole(cls, number, call, text):
+        """The answer to a request that wants no stream."""
+        first, second, last = cls.answer(number, call, text)
+        (choice,) = second["choices"]
+        return {**last, "object": "chat.completion",
+                "choices": [{**choice, "message": first["choices"][0]["delta"]}]}
 
 
 class Gemini:
     """streamGenerateContent, with the name `mcp_SERVER_TOOL`."""
 
     PATH = re.compile(r":(stream)?[gG]enerateContent$")
+    KEY = "x-goog-api-key"
+
+    @staticmethod
+    def name(server, tool):
+        return {"name": f"mcp_{server}_{tool}" if server else tool}
 
     @staticmethod
     def results(asked):
@@ -92,11 +160,16 @@ class Gemini:
     def answer(_, call, text):
         part = {"text": text}
         if call:
-            part = {"functionCall": {"name": "mcp_msp_" + call[0], "args": call[1]}}
+            part = {"functionCall": {**call[0], "args": call[1]}}
         return [{"candidates": [{"index": 0, "finishReason": "STOP",
                                  "content": {"role": "model", "parts": [part]}}],
                  "usageMetadata": {"promptTokenCount": 10, "candidatesTokenCount": 10,
                                    "totalTokenCount": 20}}]
+
+
+# The list of models, as OpenAI's API has it.
+MODELS = {"object": "list", "data": [{"id": "scripted", "object": "model"}]}
+APIS = (Anthropic, OpenAi, OpenAiChat, Gemini)
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
@@ -106,22 +179,27 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         path = self.path.split("?")[0]
-        api = next((api for api in (Anthropic, OpenAi, Gemini) if api.PATH.search(path)), None)
+        api = next((api for api in APIS if api.PATH.search(path)), None)
         if not api:
             self._send(404, "application/json", b"{}")
             return
         asked = json.loads(body)
-        events = api.answer(*self.model.next_step(api, asked))
+        self.model.keys.add(self.headers.get(api.KEY))
+        step = self.model.next_step(api, asked)
         is_stream = asked.get("stream") or path.endswith("streamGenerateContent")
         if not is_stream:
-            self._send(200, "application/json", json.dumps(events[0]).encode())
+            whole = api.whole(*step) if api is OpenAiChat else api.answer(*step)[0]
+            self._send(200, "application/json", json.dumps(whole).encode())
             return
+        events = api.answer(*step)
         lines = ["".join(([f"event: {event['type']}\n"] if "type" in event else [])
                          + [f"data: {json.dumps(event)}\n\n"]) for event in events]
         self._send(200, "text/event-stream", "".join(lines).encode())
 
     def do_GET(self):
-        self._send(404, "application/json", b"{}")
+        is_list = self.path.split("?")[0].endswith("/models")
+        self._send(200 if is_list else 404, "application/json",
+                   json.dumps(MODELS if is_list else {}).encode())
 
     def do_CONNECT(self):
         self.model.outside.add(self.path)
@@ -145,11 +223,13 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
 class Model:
     """The server. `script`: (tool, arguments) each; `closing`: the text after them, made of the
-    results. Use as a context manager."""
+    results; `server`: the MCP server of the tools, None: they are the agent's own. Use as a context
+    manager."""
 
-    def __init__(self, script, closing=lambda results: "Done."):
-        self.script, self.closing = script, closing
+    def __init__(self, script, closing=lambda results: "Done.", server="msp"):
+        self.script, self.closing, self.mcp_server = script, closing, server
         self.results = []  # the text of each call's result, as the agent sent it
+        self.keys = set()  # what the header of the key had
         self.outside = set()  # hosts that the agent wanted to reach
         self.asked = ""  # the last request, as JSON
         handler = type("Handler", (_Handler,), {"model": self})
@@ -172,12 +252,14 @@ class Model:
 
     def next_step(self, api, asked):
         """(number, call or None, text) of the answer. Agents also ask for titles, without tools."""
-        if not asked.get("tools"):
+        more = asked.get("input") if isinstance(asked.get("input"), list) else []
+        if not asked.get("tools") and not any(part.get("tools") for part in more):
             return 0, None, "a title"
         results = api.results(asked)
         self.asked = json.dumps(asked)
         if len(results) >= len(self.results):  # last: others wait for it
             self.results = results
         if len(results) < len(self.script):
-            return len(results) + 1, self.script[len(results)], ""
+            tool, arguments = self.script[len(results)]
+            return len(results) + 1, (api.name(self.mcp_server, tool), arguments), ""
         return len(results) + 1, None, self.closing(results)

@@ -8,6 +8,15 @@ import time
 COLUMNS, LINES = 80, 24  # the least that people have
 
 
+def is_alive(pid):
+    """Whether a process runs: one that has ended and waits for its parent does not."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 class Terminal:
     """One program in a terminal. Use as a context manager."""
 
@@ -57,5 +66,5 @@ class Terminal:
     def __exit__(self, *_):
         self._tmux("kill-server")
         end = time.monotonic() + 10
-        while time.monotonic() < end and any(os.path.exists(f"/proc/{pid}") for pid in self.pids):
+        while time.monotonic() < end and any(is_alive(pid) for pid in self.pids):
             time.sleep(0.02)

@@ -16,7 +16,7 @@ import sys
 SINCE = "0249e0a4"
 RAISED = {
     "broker": "0023",
-    "cli": "0069",
+    "cli": "0084",
     "common": "0081",
     "file": "0047",
     "frontend": "0084",
@@ -57,8 +57,8 @@ CODE_LINES = {
     "layers/foreign": 444,
     "layers/ignored": 380,
     "layers/merger": 346,
-    "cli": 19813,
-    "launcher": 8121,
+    "cli": 21922,
+    "launcher": 8158,
     "broker": 15645,
     "frontend": 4032,
     "policy": 11023,
@@ -101,7 +101,7 @@ CIRCLE_FOLDERS = {
 
 # Objects of a build with tests that depend on one header of messages, and the files that are made anew
 # for the programs when one changes (headers.py).
-HEADER_OBJECTS = 114
+HEADER_OBJECTS = 122
 HEADER_STEPS = 81
 
 

@@ -17,6 +17,7 @@ OWN_PAGES = {
     "msp-diff.1": ("diff", "apply", "undo"),
     "msp-image.1": ("image", "commit"),
     "msp-vm.1": ("vm",),
+    "msp-agent.1": ("agent",),
 }
 OWN = {command for commands in OWN_PAGES.values() for command in commands}
 PAGES = sorted(glob.glob(os.path.join(tree.ROOT, "docs", "man", "*.[1-8]")))
