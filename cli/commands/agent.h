@@ -72,6 +72,9 @@ void agent_leave_keys(struct agent_set *set);
 /* Put the words of the command together. 0, or the exit code after a line. */
 int agent_fill_words(struct agent_run *run);
 
+/* May the user's service serve this run, if there is one? */
+bool agent_may_use_service(const struct agent_run *run);
+
 /* Find program and keys, and have sandbox and command ready. 0, or the exit code after a line. */
 int agent_prepare(struct agent_run *run);
 

@@ -11,10 +11,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "ask/enabled.h"
 #include "commands/agent.h"
+#include "common/fd.h"
 #include "common/log.h"
 #include "common/text/format.h"
+#include "launcher/host/service.h"
+#include "launcher/start/bridge_program.h"
 #include "options/everywhere.h"
 
 /* The own program, also where it was replaced. */
@@ -57,19 +59,52 @@ static void keep_bridge(const struct agent_run *run)
 	}
 }
 
-pid_t agent_begin_bridge(const struct agent_run *run)
+/* Only a service lets a bridge into a sandbox in which another client's command runs. */
+static bool has_service(const struct agent_run *run)
 {
-	const struct attach_options *attach = &run->options->execute.attach;
-	pid_t pid;
-	int null;
+	struct service service = { .fd = -1 };
+	bool is_there;
 
-	if (!run->options->is_login || !run->row->login_port)
-		return 0;
-	if (attach->is_standalone || (!attach->socket && service_is_absent()))
+	if (!agent_may_use_service(run))
+		return false;
+	service = service_connect(run->options->execute.attach.socket);
+	is_there = service.state == SERVICE_HERE;
+	fd_close(&service.fd);
+	return is_there;
+}
+
+/* Say whether the answer will reach the agent. False: it will not. */
+static bool check_way(const struct agent_run *run)
+{
+	const uint32_t port = run->row->login_port;
+	int socket;
+
+	if (!has_service(run)) {
 		everywhere_note("the answer of the login comes to port %u of this machine, which "
 				"leads into the sandbox through the user's service alone: 'msp "
 				"setup' starts one. A login by a code needs none",
-				run->row->login_port);
+				port);
+		return false;
+	}
+	socket = bridge_port_bind(port, true);
+	if (socket < 0)
+		everywhere_note("the answer of the login cannot come: port %u of this machine: %s. "
+				"End what has it, or log in by a code",
+				port, errno_text(-socket));
+	else
+		everywhere_note("the answer of the login comes to port %u of this machine, which "
+				"leads to the agent while it logs in",
+				port);
+	return socket >= 0 && close(socket) == 0;
+}
+
+pid_t agent_begin_bridge(const struct agent_run *run)
+{
+	pid_t pid;
+	int null;
+
+	if (!run->options->is_login || !run->row->login_port || !check_way(run))
+		return 0;
 	pid = fork();
 	if (pid != 0)
 		return pid > 0 ? pid : 0;

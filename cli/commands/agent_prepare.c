@@ -256,13 +256,12 @@ static void print_start(const struct agent_run *run)
 		everywhere_note("%s (--ask keeps them)", row->note);
 }
 
-/* Have the service, if it is to be used, read the set and the keys. */
-static void reload_service(const struct agent_run *run)
+bool agent_may_use_service(const struct agent_run *run)
 {
 	const struct attach_options *attach = &run->options->execute.attach;
 
-	if (!attach->is_standalone && !attach->run_as && !attach->config && !getenv("MSP_CONFIG"))
-		service_reload(attach->socket);
+	return !attach->is_standalone && !attach->run_as && !attach->config &&
+	       !getenv("MSP_CONFIG");
 }
 
 /* Keep the keys and the set. 0, or the exit code after a line. */
@@ -283,8 +282,8 @@ static int prepare_set(struct agent_run *run)
 	set->program = &run->program;
 	set->has_login = run->record.has_login;
 	code = agent_set_keep(set, run->options->execute.attach.config, run->record.profile);
-	if (!code)
-		reload_service(run);
+	if (!code && agent_may_use_service(run)) /* it reads the set and the keys */
+		service_reload(run->options->execute.attach.socket);
 	return code;
 }
 

@@ -72,7 +72,6 @@ class Agent(unittest.TestCase):
         for path in HOME_FILES:
             self.write(path, f"token = {SECRET}\n", 0o600)
         self.write("project/halves.json", json.dumps([halves(KEY), halves(SECRET), halves(HANDED)]))
-        subprocess.run(["git", "init", "-q", os.path.join(self.home, "project")], check=True)
         self.environment = {
             "PATH": "/usr/bin:/bin", "HOME": self.home, "LANG": "C.UTF-8", "SEEKER_KEY": KEY,
             "AWS_SECRET_ACCESS_KEY": SECRET, "GITHUB_TOKEN": SECRET, "SEEKER_LOGIN": SECRET}
