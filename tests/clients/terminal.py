@@ -41,6 +41,14 @@ class Terminal:
         text = self._tmux("capture-pane", "-p")
         return "\n".join(line.rstrip() for line in text.rstrip().split("\n"))
 
+    def coloured(self):
+        """The screen with the sequences of its colours."""
+        return self._tmux("capture-pane", "-p", "-e")
+
+    def history(self):
+        """All lines that were shown and not drawn over, as they were written."""
+        return self._tmux("capture-pane", "-p", "-J", "-S", "-1000")
+
     def keys(self, *keys):
         """Press keys, by tmux's names: Enter, Escape, Down."""
         self._tmux("send-keys", *keys)
