@@ -139,15 +139,15 @@ class Inside:
         self.project = os.path.join(self.home, "greeter")
         self.model = Model(agent.script(), closing=closing, server=None)
         try:
-            self._put("greeter/README", "old\n")
+            self.put("greeter/README", "old\n")
             if configuration:
-                self._put(".config/msp/config.yaml", configuration)
+                self.put(".config/msp/config.yaml", configuration)
             self._install()
         except BaseException:
             shutil.rmtree(self.home)
             raise
 
-    def _put(self, path, text):
+    def put(self, path, text):
         path = os.path.join(self.home, path)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
@@ -207,15 +207,14 @@ class Inside:
         time.sleep(0.2)  # some take letters and Enter at once for a paste
         self.terminal.keys("Enter")
 
-    def wait_results(self, count):
-        if not support.wait_until(lambda: len(self.model.results) >= count, 60):
+    def wait_results(self, count, seconds=60):
+        if not support.wait_until(lambda: len(self.model.results) >= count, seconds):
             raise AssertionError(f"{len(self.model.results)} results, not {count}:\n"
                                  + self.terminal.screen())
         return self.model.results[count - 1]
 
-    def leave(self):
+    def leave(self, question="Take over the changes of 1 file into "):
         """End the agent by its keys, until msp asks what becomes of the change."""
-        question = "Take over the changes of 1 file into "
         for _ in range(3):  # a busy agent may drop one
             for key in self.agent.leave:
                 self.terminal.keys(key)

@@ -46,8 +46,7 @@ class Session(inside_agents.Inside):
     def __init__(self):
         super().__init__(Recorded(), "limits: fallback\n", closing=lambda results: CLOSING)
         os.unlink(os.path.join(self.project, "README"))
-        with open(os.path.join(self.project, "greet.py"), "w", encoding="utf-8") as file:
-            file.write(PROGRAM)
+        self.put("greeter/greet.py", PROGRAM)
 
     def environment(self):
         own = super().environment()
