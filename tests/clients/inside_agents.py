@@ -61,7 +61,7 @@ class Claude(Agent):
     tool = "Bash"
     arguments = staticmethod(described)
     headless, ready, leave = ("-p",), ("bypass permissions on",), ("C-d", "C-d")
-    question = "Do you want to use this API key?"
+    question = "Yes, I trust this folder"
     few_files = ({"path": ".claude.json", "text": '{"hasCompletedOnboarding": true}'},)
 
 
@@ -118,9 +118,10 @@ class Copilot(Agent):
         return [*self.model, "-p", PROMPT]
 
 
-def start_command(agent, *words):
+def start_command(agent, *words, options=()):
     """The start of an agent in the project that the current directory is."""
-    return [support.MSP, "agent", agent.name, *support.limits(), *agent.options, "--", *words]
+    return [support.MSP, "agent", agent.name, *support.limits(), *agent.options,
+            *options, "--", *words]
 
 
 def _link(source, target):
@@ -186,10 +187,10 @@ class Inside:
         """One prompt without a terminal."""
         return self.run(start_command(self.agent, *self.agent.one_prompt()))
 
-    def open(self, *words):
+    def open(self, *words, **keywords):
         """Start the agent in the terminal."""
-        self.terminal = Terminal(self.home, start_command(self.agent, *words), self.environment(),
-                                 self.project)
+        self.terminal = Terminal(self.home, start_command(self.agent, *words, **keywords),
+                                 self.environment(), self.project)
 
     def close(self):
         terminal, self.terminal = self.terminal, None
