@@ -372,7 +372,7 @@ class InTerminal(Agents):
 
     def test_an_interrupt_is_no_failure(self):
         self.agent("")
-        terminal = self.terminal("echo begun; sleep 60")
+        terminal = self.terminal("trap 'exit 130' INT; echo begun; while :; do sleep 0.1; done")
         terminal.read_until(b"begun")
         terminal.type(b"\x03")
         self.assertEqual(terminal.end()[0], 130)

@@ -410,7 +410,7 @@ Test(option_values, account)
 
 Test(command, every_one_is_complete)
 {
-	cr_expect_eq(command_count, 40);
+	cr_expect_eq(command_count, 41);
 	for (size_t i = 0; i < command_count; i++) {
 		const struct command *command = commands[i];
 
