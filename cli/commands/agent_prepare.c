@@ -112,6 +112,21 @@ static int refuse_without_key(const struct agent_run *run)
 
 /* --- a model on this machine ------------------------------------------------------------------ */
 
+/* Set the variable of a key that is not here: agents refuse to start without a value, and the model
+ * wants none. */
+static void set_placeholder(struct agent_run *run)
+{
+	const struct agent_words *keys = &run->row->keys;
+	char entry[IPC_PATH_MAX];
+
+	if (!run->set.model_port || run->set.key_count > 0 || keys->count == 0 ||
+	    run->record.has_login)
+		return;
+	format_text(entry, sizeof(entry), "%s=msp-%s-secret", keys->list[0], keys->list[0]);
+	/* Refused when --env has one already: that is the one to use. */
+	(void)option_set_environment(&run->options->execute.environment, entry);
+}
+
 /* Lead the agent to the model, by a name that the gateway knows. 0, or the exit code after a line.
  */
 static int keep_model(struct agent_run *run)
@@ -136,6 +151,7 @@ static int keep_model(struct agent_run *run)
 				"'agents' in the configuration adds hosts",
 				name, value);
 	rule = option_set_environment(&run->options->execute.environment, entry);
+	set_placeholder(run);
 	return rule ? log_fail(MSP_EXIT_USAGE, "%s: it must be %s", name, rule) : 0;
 }
 

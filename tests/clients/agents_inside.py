@@ -85,6 +85,12 @@ class Tried:
             self.assertEqual(inside.msp("apply", name).returncode, 0)
             self.assertEqual(inside.read("NEW"), WRITTEN)
 
+    def test_a_model_of_this_machine_needs_no_key(self):
+        with Inside(self.agent, has_key=False) as inside:
+            result = inside.prompt_once()
+            self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+            self.assert_key_outside(inside)
+
     @EVERY
     def test_without_its_files_it_asks(self):
         if not self.agent.question:

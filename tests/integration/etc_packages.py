@@ -86,7 +86,10 @@ class MadeUp(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         state = tempfile.mkdtemp()
         self.addCleanup(support.remove_folder, state)
-        self.environment = {**os.environ, "MSP_STATE_DIR": state}
+        # Plans of other starts, which have another /etc, are kept in other places.
+        home = os.path.join(state, "home")
+        os.mkdir(home)
+        self.environment = {**os.environ, "MSP_STATE_DIR": state, "HOME": home}
         self.etc = etc_support.MadeUp(self.folder)
 
     def run_in(self, *command, options=()):
