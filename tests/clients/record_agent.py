@@ -97,15 +97,16 @@ def main():
     with open(PAGE, encoding="utf-8") as file:
         page = file.read()
     if not BLOCK.search(page):
-        sys.exit(f"{PAGE} has no place for the session:\n{block}")
+        return f"{PAGE} has no place for the session:\n{block}"
     after = BLOCK.sub(lambda match: match.group(1) + block + match.group(2), page)
     if options.check:
-        sys.exit(0 if after == page else "the session in README.md is another one:\n" + block)
+        return 0 if after == page else "the session in README.md is another one:\n" + block
     with open(PAGE, "w", encoding="utf-8") as file:
         file.write(after)
     with open(PICTURE, "w", encoding="utf-8") as file:
         file.write(picture(shown, TITLE))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
