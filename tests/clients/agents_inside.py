@@ -175,6 +175,12 @@ class OpenCode(Tried, unittest.TestCase):
 class Copilot(Tried, unittest.TestCase):
     agent = inside_agents.Copilot()
 
+    def test_without_a_login_it_is_refused(self):
+        with Inside(self.agent, has_model=False) as inside:
+            result = inside.prompt_once()
+            self.assertEqual((result.returncode, result.stderr), (support.REFUSED, "msp: agent: "
+                             "copilot has no login here: 'msp agent copilot --login'\n"))
+
 
 if __name__ == "__main__":
     unittest.main()
