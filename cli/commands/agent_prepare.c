@@ -97,6 +97,16 @@ static int keep_keys(struct agent_run *run)
 	return 0;
 }
 
+/* Return whether the agent can begin: with a key, a login or a model that needs neither, or because
+ * its row has neither. */
+static bool has_way_in(const struct agent_run *run)
+{
+	const struct agent_row *row = run->row;
+
+	return run->set.key_count > 0 || run->set.model_port || run->record.has_login ||
+	       run->options->is_login || (row->keys.count == 0 && row->login_arguments.count == 0);
+}
+
 static int refuse_without_key(const struct agent_run *run)
 {
 	const struct agent_row *row = run->row;
@@ -106,6 +116,9 @@ static int refuse_without_key(const struct agent_run *run)
 		format_append(text, sizeof(text), "%s%s", i > 0 ? " or " : "", row->keys.list[i]);
 	if (row->login_arguments.count == 0)
 		return log_fail(MSP_EXIT_REFUSED, "%s has no key here: set %s", row->name, text);
+	if (row->keys.count == 0)
+		return log_fail(MSP_EXIT_REFUSED, "%s has no login here: 'msp agent %s --login'",
+				row->name, agent_call(&run->record, call));
 	return log_fail(MSP_EXIT_REFUSED, "%s has no key here: set %s, or 'msp agent %s --login'",
 			row->name, text, agent_call(&run->record, call));
 }
@@ -288,8 +301,7 @@ static int prepare_set(struct agent_run *run)
 
 	if (!code)
 		code = keep_model(run);
-	if (!code && set->key_count == 0 && !set->model_port && run->row->keys.count > 0 &&
-	    !run->record.has_login && !run->options->is_login)
+	if (!code && !has_way_in(run))
 		code = refuse_without_key(run);
 	if (code)
 		return code;

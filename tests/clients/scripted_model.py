@@ -172,29 +172,30 @@ MODELS = {"object": "list", "data": [{"id": "scripted", "object": "model"}]}
 APIS = (Anthropic, OpenAi, OpenAiChat, Gemini)
 
 
+def answer_post(model, path, headers, body):
+    """(status, type, body) of the answer to a request."""
+    path = path.split("?")[0]
+    api = next((api for api in APIS if api.PATH.search(path)), None)
+    if not api:
+        return 404, "application/json", b"{}"
+    asked = json.loads(body)
+    model.keys.add(headers.get(api.KEY))
+    step = model.next_step(api, asked)
+    if not asked.get("stream") and not path.endswith("streamGenerateContent"):
+        whole = api.whole(*step) if api is OpenAiChat else api.answer(*step)[0]
+        return 200, "application/json", json.dumps(whole).encode()
+    lines = ["".join(([f"event: {event['type']}\n"] if "type" in event else [])
+                     + [f"data: {json.dumps(event)}\n\n"]) for event in api.answer(*step)]
+    return 200, "text/event-stream", "".join(lines).encode()
+
+
 class _Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     model = None
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        path = self.path.split("?")[0]
-        api = next((api for api in APIS if api.PATH.search(path)), None)
-        if not api:
-            self._send(404, "application/json", b"{}")
-            return
-        asked = json.loads(body)
-        self.model.keys.add(self.headers.get(api.KEY))
-        step = self.model.next_step(api, asked)
-        is_stream = asked.get("stream") or path.endswith("streamGenerateContent")
-        if not is_stream:
-            whole = api.whole(*step) if api is OpenAiChat else api.answer(*step)[0]
-            self._send(200, "application/json", json.dumps(whole).encode())
-            return
-        events = api.answer(*step)
-        lines = ["".join(([f"event: {event['type']}\n"] if "type" in event else [])
-                         + [f"data: {json.dumps(event)}\n\n"]) for event in events]
-        self._send(200, "text/event-stream", "".join(lines).encode())
+        self._send(*answer_post(self.model, self.path, self.headers, body))
 
     def do_GET(self):
         is_list = self.path.split("?")[0].endswith("/models")

@@ -33,7 +33,7 @@ def table():
     lines = []
     for row in rows():
         cells = [f"`{row['agent'][0]}`", row["description"][0],
-                 ", ".join(f"`{key}`" for key in row["key"]),
+                 ", ".join(f"`{key}`" for key in row.get("key", [])) or "none: `--login`",
                  f"`{' '.join(row['argument'])}`" if "argument" in row else "none",
                  f"`{row['base_url'][0]}`" if "base_url" in row else "-",
                  row.get("version", ["-"])[0]]
