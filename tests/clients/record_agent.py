@@ -44,7 +44,8 @@ class Recorded(inside_agents.Claude):
 
 class Session(inside_agents.Inside):
     def __init__(self):
-        super().__init__(Recorded(), "limits: fallback\n", closing=lambda results: CLOSING)
+        super().__init__(Recorded(), "limits: fallback\n")
+        self.model.closing = lambda results: CLOSING
         os.unlink(os.path.join(self.project, "README"))
         self.put("greeter/greet.py", PROGRAM)
 

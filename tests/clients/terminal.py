@@ -56,6 +56,19 @@ class Terminal:
     def type(self, text):
         self._tmux("send-keys", "-l", text)
 
+    def resize(self, columns, lines):
+        self._tmux("resize-window", "-x", str(columns), "-y", str(lines))
+
+    def paste(self, text):
+        """Paste as a terminal does, which says so to a program that wants to know."""
+        self._tmux("set-buffer", "-b", "pasted", text)
+        self._tmux("paste-buffer", "-p", "-b", "pasted")
+
+    def modes(self):
+        """Whether the alternate screen is shown, and the mouse and the keypad's keys are sent."""
+        return self._tmux("display-message", "-p",
+                          "#{alternate_on} #{mouse_any_flag} #{keypad_flag}").strip()
+
     def wait_for(self, *texts, seconds=90):
         """Wait until the screen shows all texts and stands still; returns it."""
         end = time.monotonic() + seconds
