@@ -137,8 +137,10 @@ static int read_host(struct entry *entry, const char *text)
 		return read_address(entry, text);
 	fault = host_pattern_read(text, strlen(text), entry->host.pattern);
 	if (fault != HOST_SOUND)
-		return reading_fail(entry->reading, "", "\"%s\" is no host: %s", text,
-				    host_fault_rule(fault));
+		return reading_fail(entry->reading, "",
+				    "\"%s\" is no host: %s; expected a name, such as "
+				    "api.example.org",
+				    text, host_fault_rule(fault));
 	return check_name(entry) != 0 || check_wildcard(entry) != 0 ? -1 : 0;
 }
 
