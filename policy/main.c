@@ -150,7 +150,9 @@ static struct policy *load_policy(const struct request *request)
 
 	if (request->images != NULL)
 		policy_look_in(policy, request->images);
-	policy_live_in(policy, request->home);
+	/* A plan of the build is no machine's. */
+	if (request->home != NULL || request->packages != NULL)
+		policy_live_in(policy, request->home);
 	policy_run_on(policy, machine_memory());
 	if (policy_add_builtin(policy, &error) != 0) {
 		(void)refuse_request(error.text);

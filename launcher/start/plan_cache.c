@@ -74,8 +74,8 @@ static void add_below(struct sha256 *state, const char *directory, const char *n
 }
 
 /* Add msp-policy, its libraries, the user, for whom it checks who can write the file and whose home
- * ~ is, and the memory that it bounds limits by. */
-static bool add_compiler(struct sha256 *state)
+ * ~ is, and the memory that it bounds limits by. Return the program's number; 0: it is unknown. */
+static ino_t add_compiler(struct sha256 *state)
 {
 	const long words[] = { (long)geteuid(), sysconf(_SC_PHYS_PAGES) };
 	char text[LAUNCH_TEXT_MAX];
@@ -90,7 +90,7 @@ static bool add_compiler(struct sha256 *state)
 	sha256_add(state, words, sizeof(words));
 	add_below(state, compile_home(), registry_files);
 	sha256_add(state, ipc_schema_hash, sizeof(ipc_schema_hash));
-	return is_known;
+	return is_known ? status.st_ino : 0;
 }
 
 /* Add content, owner and permissions of the configuration. */
@@ -137,11 +137,15 @@ static void add_watched(struct sha256 *state, const char *directory, const char 
 static struct plan_cache_key find_key(const struct compile_input *input)
 {
 	struct plan_cache_key key = { .is_known = false };
-	uint8_t name[SHA256_BYTES];
 	struct sha256 state;
 
 	sha256_begin(&state);
-	key.is_known = add_compiler(&state) && (!input->path[0] || add_config(&state, input->path));
+
+	const ino_t program = add_compiler(&state);
+
+	sha256(input->path, strlen(input->path), key.digest);
+	key.slot = (uint8_t)((key.digest[0] + program) % SLOTS + (input->kept ? SLOTS : 0));
+	key.is_known = program && (!input->path[0] || add_config(&state, input->path));
 	/* An import or a removal of an image changes one: by a name, by the manifest of an image
 	 * that only a digest names, or by a layer that was lost. */
 	add_below(&state, input->images, IMAGE_NAMES "\0" IMAGE_MANIFESTS "\0" IMAGE_LAYERS "\0");
@@ -152,8 +156,6 @@ static struct plan_cache_key find_key(const struct compile_input *input)
 	if (input->machine)
 		sha256_add(&state, input->machine, strlen(input->machine));
 	sha256_end(&state, key.digest);
-	sha256(input->path, strlen(input->path), name);
-	key.slot = (uint8_t)(name[0] % SLOTS + (input->kept ? SLOTS : 0));
 	return key;
 }
 

@@ -18,8 +18,8 @@
 /* The configuration, and the program that compiles it, as they were. */
 struct plan_cache_key {
 	bool is_known;
-	uint8_t slot; /* follows from the path, and whether binds are kept: old plans do not
-		       * accumulate */
+	uint8_t slot; /* follows from the path, the program, and whether binds are kept: old plans
+		       * do not accumulate, and two builds keep theirs */
 	uint8_t digest[SHA256_BYTES];
 };
 

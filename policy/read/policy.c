@@ -32,7 +32,7 @@ void policy_look_in(struct policy *policy, const char *images)
 void policy_live_in(struct policy *policy, const char *home)
 {
 	policy->home = home;
-	policy->registries = home != NULL ? registries_read(home) : NULL;
+	policy->registries = registries_read(home);
 }
 
 void policy_run_on(struct policy *policy, uint64_t machine_bytes)

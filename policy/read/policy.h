@@ -51,7 +51,8 @@ struct policy *policy_free(struct policy *policy);
 void policy_look_in(struct policy *policy, const char *images);
 
 /* Have `~/` of the file mean a directory in this absolute path, which must live as long, and use
- * the registries that its owner's package managers use (policy/registries). */
+ * the registries that its owner's package managers use (policy/registries). NULL: there is no home,
+ * and the registries are the machine's. */
 void policy_live_in(struct policy *policy, const char *home);
 const struct registries *policy_registries(const struct policy *policy);
 /* Have `memory_share` mean a part of this much memory, before policy_add(). */

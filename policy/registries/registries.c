@@ -176,7 +176,7 @@ static void add_certificates(const struct registry_place *place, const char *nam
 	struct buffer full = { .bytes = NULL }, found = { .bytes = NULL };
 	const char *problem;
 
-	if (path[0] == '~' && path[1] == '/')
+	if (path[0] == '~' && path[1] == '/' && reader->home != NULL)
 		buffer_format(&full, "%s%s", reader->home, path + 1);
 	else
 		buffer_append_text(&full, path);
@@ -231,10 +231,12 @@ struct registries *registries_read(const char *home)
 	struct registries *registries = memory_get_zeroed(1, sizeof(*registries));
 	struct reader reader = { .registries = registries, .home = home };
 	/* A home itself may be behind a link. */
-	int directory FD_OWNED = open(home, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int directory FD_OWNED = home != NULL ? open(home, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
 
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]) && directory >= 0; i++)
-		read_place(&reader, i, directory);
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		if (directory >= 0 || places[i].name[0] == '/')
+			read_place(&reader, i, directory);
+	}
 	for (unsigned int tool = 0; tool < REGISTRY_TOOL_COUNT; tool++)
 		gift_make((enum registry_tool)tool, &registries->of[tool]);
 	return registries;

@@ -57,8 +57,9 @@ struct registries {
 #define REGISTRIES_PLACE "/etc/msp-registries"
 #define REGISTRIES_CERTIFICATES(tool) REGISTRIES_PLACE "/" tool ".pem"
 
-/* Read the files below a home, an absolute path. No link is followed below it, since a link can
- * lead into a project. Free it with registries_free(), which returns NULL. */
+/* Read the machine's files, and those below a home, an absolute path or NULL. No link is followed
+ * below it, since a link can lead into a project. Free it with registries_free(), which returns
+ * NULL. */
 struct registries *registries_read(const char *home);
 struct registries *registries_free(struct registries *registries);
 

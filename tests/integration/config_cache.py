@@ -137,6 +137,19 @@ class Cache(WithFolder):
         self.addCleanup(os.chmod, self.cache, 0o700)
         self.expect("north")
 
+    @unittest.skipIf(os.path.isdir(pwd.getpwuid(os.getuid()).pw_dir), "this account has a home")
+    def test_beside_an_account_with_a_home(self):
+        """What is watched is the same, so that neither makes the other compile anew."""
+        self.expect("north")
+        mine = os.stat(self.slot()).st_ino
+        self.test_an_account_without_a_home()
+        self.cache = os.path.join(self.folder, "home/.cache/msp")
+        del self.slot
+        self.variables = {}
+        os.chmod(f"/dev/shm/msp-{os.getuid()}", 0o700)
+        self.expect("north")
+        self.assertEqual(os.stat(self.slot()).st_ino, mine)
+
     def kept(self):
         return {(name, os.stat(os.path.join(self.cache, name)).st_ino)
                 for name in os.listdir(self.cache) if name.startswith("plan-")}

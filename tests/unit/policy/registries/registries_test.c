@@ -96,6 +96,17 @@ static void expect_parts(enum registry_tool tool, const char *const *parts)
 	registries = registries_free(registries);
 }
 
+/* The files of the machine count there, too, and so does their change. */
+Test(registries, without_a_home)
+{
+	struct registries *registries = registries_read(NULL);
+
+	cr_assert_neq(registries->watched.bytes, NULL);
+	cr_expect_str_eq(registries->watched.bytes, "/etc/pip.conf");
+	cr_expect_eq(registries->of[REGISTRY_NPM].count, 0);
+	registries = registries_free(registries);
+}
+
 #define EXPECT(tool, ...) expect_parts(tool, (const char *const[]){ __VA_ARGS__, NULL })
 
 TestSuite(registries, .init = make_home, .fini = remove_home, .timeout = 60);
