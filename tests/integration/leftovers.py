@@ -114,8 +114,9 @@ TEMPORARY = re.compile(
 # Where programs leave files that outlive them.
 PLACES = ("/tmp", "/var/tmp", "/dev/shm", f"/run/user/{os.getuid()}")
 
-# The copies of packages' configuration stay for the user's next start.
-KEPT = f"/dev/shm/msp-{os.getuid()}"
+# The copies of packages' configuration stay for the user's next start; tests are other users, too, in
+# namespaces of their own.
+KEPT = re.compile(r"/dev/shm/msp-\d+$")
 
 
 def files():
@@ -125,7 +126,7 @@ def files():
     for place in PLACES:
         for folder, folders, names in os.walk(place):
             folders[:] = [name for name in folders if not TEMPORARY.match(name) and
-                          os.path.join(folder, name) != KEPT]
+                          not KEPT.match(os.path.join(folder, name))]
             for name in (*folders, *(name for name in names if not TEMPORARY.match(name))):
                 path = os.path.join(folder, name)
                 try:
