@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A day's work of each agent inside, in 27 commands of its own tool: it reads, writes, runs and
+"""A day's work of each agent inside, in 28 commands of its own tool: it reads, writes, runs and
 commits, and meets what a sandbox refuses; then the person takes the work over."""
 import os
 import re
@@ -10,7 +10,8 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
 
 import inside_agents  # noqa: E402
-from agents_inside import EVERY, setUpModule, tearDownModule  # noqa: E402, F401  (unittest calls them)
+from agent_terminals import setUpModule, tearDownModule  # noqa: E402, F401  (unittest calls them)
+from agents_inside import EVERY  # noqa: E402
 from inside_agents import KEY, PROMPT, Inside  # noqa: E402
 
 # What the model has the agent run, and what the result shows.
@@ -97,7 +98,7 @@ class Tried:
         self.assertEqual(inside.read("run.sh"), "#!/bin/sh\necho ran $1\n")
         self.assertIn("Move files Ada", self.git(inside, "log", "--all", "--format=%s %an"))
 
-    def day_without_a_terminal(self):
+    def test_without_a_terminal(self):
         with self.begin() as inside:
             result = inside.prompt_once()
             self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
@@ -107,7 +108,7 @@ class Tried:
             self.assertEqual(applied.returncode, self.agent.name == "opencode", applied.stderr)
             self.check_taken(inside)
 
-    def day_in_a_terminal(self):
+    def test_in_a_terminal(self):
         with self.begin() as inside:
             inside.open(*self.agent.model)
             inside.see(*self.agent.ready)
@@ -123,48 +124,32 @@ class Tried:
 
 class Claude(Tried, unittest.TestCase):
     agent = inside_agents.Claude()
-
-    def test_in_a_terminal(self):
-        self.day_in_a_terminal()
-
-    @EVERY
-    def test_without_a_terminal(self):
-        self.day_without_a_terminal()
+    test_without_a_terminal = EVERY(Tried.test_without_a_terminal)
 
 
 @EVERY
 class Codex(Tried, unittest.TestCase):
     agent = inside_agents.Codex()
-    test_in_a_terminal = Tried.day_in_a_terminal
-    test_without_a_terminal = Tried.day_without_a_terminal
 
 
 @EVERY
 class Gemini(Tried, unittest.TestCase):
     agent = inside_agents.Gemini()
-    test_in_a_terminal = Tried.day_in_a_terminal
-    test_without_a_terminal = Tried.day_without_a_terminal
 
 
 @EVERY
 class Qwen(Tried, unittest.TestCase):
     agent = inside_agents.Qwen()
-    test_in_a_terminal = Tried.day_in_a_terminal
-    test_without_a_terminal = Tried.day_without_a_terminal
 
 
 @EVERY
 class OpenCode(Tried, unittest.TestCase):
     agent = inside_agents.OpenCode()
-    test_in_a_terminal = Tried.day_in_a_terminal
-    test_without_a_terminal = Tried.day_without_a_terminal
 
 
 @EVERY
 class Copilot(Tried, unittest.TestCase):
     agent = inside_agents.Copilot()
-    test_in_a_terminal = Tried.day_in_a_terminal
-    test_without_a_terminal = Tried.day_without_a_terminal
 
 
 if __name__ == "__main__":

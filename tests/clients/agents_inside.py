@@ -5,42 +5,18 @@ agent` starts them: from an empty home to the prompt without a question, one pro
 end, the review, and the same without a terminal. Each row of policy/agents/agents.yaml with a
 version is tried here."""
 import os
-import shutil
 import subprocess
 import sys
-import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
 
 import inside_agents  # noqa: E402
-import leftovers  # noqa: E402
-import packages  # noqa: E402
 import support  # noqa: E402
+from agent_terminals import setUpModule, tearDownModule  # noqa: E402, F401  (unittest calls them)
 from inside_agents import KEY, PROMPT, WRITTEN, Inside  # noqa: E402
 
 EVERY = unittest.skipUnless(os.environ.get("MSP_CLIENTS") == "all", "MSP_CLIENTS=all")
-
-
-def setUpModule():
-    if not shutil.which("tmux"):
-        raise unittest.SkipTest("there is no tmux here (./dev setup installs it)")
-    try:
-        packages.folder()
-        packages.folder(packages.AGENTS)
-    except packages.Unreachable as error:
-        raise unittest.SkipTest(str(error)) from error
-    leftovers.become_reaper()
-
-
-def tearDownModule():
-    end = time.monotonic() + 10
-    while leftovers.living() and time.monotonic() < end:
-        leftovers.reap_orphans()
-        time.sleep(0.05)
-    leftovers.reap_orphans()
-    if leftovers.living():
-        raise AssertionError(f"left over: {leftovers.describe(leftovers.living())}")
 
 
 class Tried:

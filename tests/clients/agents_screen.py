@@ -14,7 +14,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 import inside_agents  # noqa: E402
 import support  # noqa: E402
-from agents_inside import EVERY, setUpModule, tearDownModule  # noqa: E402, F401  (unittest calls them)
+from agent_terminals import setUpModule, tearDownModule  # noqa: E402, F401  (unittest calls them)
+from agents_inside import EVERY  # noqa: E402
 from inside_agents import Inside  # noqa: E402
 from terminal import Terminal  # noqa: E402
 

@@ -5,18 +5,15 @@ the question before an apply, its answers, the question for a host, and a machin
 run. docs/clients.md has the screens."""
 import os
 import re
-import shutil
 import sys
 import tempfile
-import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
 
-import leftovers  # noqa: E402
-import packages  # noqa: E402
 import support  # noqa: E402
 import terminal_agents  # noqa: E402
+from agent_terminals import setUpModule, tearDownModule  # noqa: E402, F401  (unittest calls them)
 
 HELD = ".envrc"
 RISK = f"1 can run by itself: {HELD}"
@@ -30,27 +27,6 @@ PAGE = os.path.join(support.ROOT, "docs", "clients.md")
 ID = re.compile(r"\b[0-9a-hjkmnp-tv-z]{26}\b")
 ID_SHOWN = "19ynxcdf1my0md5ysdj0299ngt"
 SECONDS, SECONDS_SHOWN = re.compile(r"\b\d\.\d\d s\b"), "0.01 s"
-
-
-def setUpModule():
-    if not shutil.which("tmux"):
-        raise unittest.SkipTest("there is no tmux here (./dev setup installs it)")
-    try:
-        packages.folder()
-        packages.folder(packages.AGENTS)
-    except packages.Unreachable as error:
-        raise unittest.SkipTest(str(error)) from error
-    leftovers.become_reaper()
-
-
-def tearDownModule():
-    end = time.monotonic() + 10
-    while leftovers.living() and time.monotonic() < end:
-        leftovers.reap_orphans()
-        time.sleep(0.05)
-    leftovers.reap_orphans()
-    if leftovers.living():
-        raise AssertionError(f"left over: {leftovers.describe(leftovers.living())}")
 
 
 def cut(screen, home, start, end=None):
