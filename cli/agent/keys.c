@@ -134,23 +134,11 @@ static int write_new(const char *directory, const char *path, const char *value)
 	return error;
 }
 
-/* Write the mark of a value, so that two values of one key have two files: the beginning of its
- * hash, from which it cannot be found. */
-static void print_mark(const char *value, char ret[MARK_MAX])
-{
-	uint8_t hash[SHA256_BYTES];
-	struct sha256 state;
-
-	sha256_begin(&state);
-	sha256_add(&state, value, strlen(value));
-	sha256_end(&state, hash);
-	format_hex(hash, MARK_BYTES, ret);
-}
-
 int agent_key_write(const char *directory, const char *agent, const char *name, const char *value,
 		    struct agent_key *ret, char text[AGENT_KEY_TEXT_MAX])
 {
 	const char *rule = agent_key_check(value);
+	uint8_t hash[SHA256_BYTES];
 	char mark[MARK_MAX];
 
 	ret->lock = -1;
@@ -160,7 +148,10 @@ int agent_key_write(const char *directory, const char *agent, const char *name, 
 	if (strlen(directory) + strlen(agent) + strlen(name) + MARK_MAX + 3 > sizeof(ret->path))
 		return format_fail(-1, text, AGENT_KEY_TEXT_MAX,
 				   "the path of the directory for keys is too long");
-	print_mark(value, mark);
+	/* Two values of one key have two files: the beginning of a hash, from which no value can be
+	 * found, tells them apart. */
+	sha256(value, strlen(value), hash);
+	format_hex(hash, MARK_BYTES, mark);
 	format_text(ret->path, sizeof(ret->path), "%s/%s.%s.%s", directory, agent, name, mark);
 	ret->lock = share_same(ret->path, value);
 	if (ret->lock < 0)

@@ -89,6 +89,13 @@ int agent_count(struct agent_run *run);
 pid_t agent_begin_bridge(const struct agent_run *run);
 void agent_end_bridge(pid_t bridge);
 
+/* Return the value of a variable of the caller; NULL: there is none, or an empty one. */
+const char *agent_variable(const char *name);
+
+/* Write what the variable of a key has inside, as policy/read/http.c has it. */
+#define AGENT_PLACEHOLDER_MAX 256
+const char *agent_placeholder(const char *key, char ret[AGENT_PLACEHOLDER_MAX]);
+
 /* Write how a person calls the agent of this record: "claude --name=two". */
 #define AGENT_CALL_MAX (2 * AGENT_NAME_MAX + 16)
 const char *agent_call(const struct agent_record *record, char ret[AGENT_CALL_MAX]);

@@ -44,9 +44,7 @@ static void describe_key(const struct here *here, char ret[128])
 
 	ret[0] = '\0';
 	for (uint32_t i = 0; i < keys->count && !ret[0]; i++) {
-		const char *value = getenv(keys->list[i]);
-
-		if (value && value[0])
+		if (agent_variable(keys->list[i]))
 			format_text(ret, 128, "%s", keys->list[i]);
 	}
 	if (!ret[0] && here->has_login)

@@ -54,11 +54,17 @@ static int find_program(struct agent_run *run)
 
 /* --- its keys --------------------------------------------------------------------------------- */
 
-static const char *find_value(const char *name)
+const char *agent_variable(const char *name)
 {
 	const char *value = name ? getenv(name) : NULL;
 
 	return value && value[0] ? value : NULL;
+}
+
+const char *agent_placeholder(const char *key, char ret[AGENT_PLACEHOLDER_MAX])
+{
+	format_text(ret, AGENT_PLACEHOLDER_MAX, "msp-%s-secret", key);
+	return ret;
 }
 
 /* Find the directory of keys. False, with a line in `text`: there is none. */
@@ -84,7 +90,7 @@ static int keep_keys(struct agent_run *run)
 	struct agent_set *set = &run->set;
 
 	for (uint32_t i = 0; i < names->count && set->key_count < AGENT_KEYS_MAX; i++) {
-		const char *value = find_value(names->list[i]);
+		const char *value = agent_variable(names->list[i]);
 
 		if (!value)
 			continue;
@@ -130,12 +136,13 @@ static int refuse_without_key(const struct agent_run *run)
 static void set_placeholder(struct agent_run *run)
 {
 	const struct agent_words *keys = &run->row->keys;
-	char entry[IPC_PATH_MAX];
+	char entry[IPC_PATH_MAX], placeholder[AGENT_PLACEHOLDER_MAX];
 
 	if (!run->set.model_port || run->set.key_count > 0 || keys->count == 0 ||
 	    run->record.has_login)
 		return;
-	format_text(entry, sizeof(entry), "%s=msp-%s-secret", keys->list[0], keys->list[0]);
+	format_text(entry, sizeof(entry), "%s=%s", keys->list[0],
+		    agent_placeholder(keys->list[0], placeholder));
 	/* Refused when --env has one already: that is the one to use. */
 	(void)option_set_environment(&run->options->execute.environment, entry);
 }
@@ -145,7 +152,7 @@ static void set_placeholder(struct agent_run *run)
 static int keep_model(struct agent_run *run)
 {
 	const char *name = run->row->base_url;
-	const char *value = find_value(name), *rest = "";
+	const char *value = agent_variable(name), *rest = "";
 	char entry[IPC_PATH_MAX];
 	const char *rule;
 

@@ -101,9 +101,8 @@ static void fill_text(const struct agent_run *run, const char *text, struct buff
 			   : row->keys.count > 0  ? row->keys.list[0]
 						  : "";
 	struct buffer half = { 0 };
-	char placeholder[256];
-	const size_t size = (format_text(placeholder, sizeof(placeholder), "msp-%s-secret", name),
-			     strlen(placeholder));
+	char placeholder[AGENT_PLACEHOLDER_MAX];
+	const size_t size = strlen(agent_placeholder(name, placeholder));
 
 	replace_mark(&half, text, "@WORKSPACE@", run->inside);
 	replace_mark(ret, half.bytes ? half.bytes : "", "@KEY_END@",

@@ -57,7 +57,7 @@ CODE_LINES = {
     "layers/foreign": 444,
     "layers/ignored": 380,
     "layers/merger": 346,
-    "cli": 21968,
+    "cli": 21965,
     "launcher": 8158,
     "broker": 15645,
     "frontend": 4032,

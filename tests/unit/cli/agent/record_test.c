@@ -41,7 +41,7 @@ static struct agent_record make(const char *id, const char *word, const char *pr
 	return record;
 }
 
-/* What is kept for a project. */
+/* Find the record of a project. */
 static bool find(const char *word, const char *project, struct agent_record *ret)
 {
 	*ret = make("", word, project);
